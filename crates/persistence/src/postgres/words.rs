@@ -82,13 +82,14 @@ macro_rules! pair_of {
     }};
 }
 
-/// Ends a condition in literal SQL: a value is none of some.
+/// Ends a condition in literal SQL: a value is none of some. They are hashed once, while `<> ALL` would compare each value with
+/// each of them.
 macro_rules! none_of {
     ($value:expr, $values:expr) => {
         $value
-            .sql(" <> ALL(")
+            .sql(" NOT IN (SELECT unnest(")
             .bind::<diesel::sql_types::Array<diesel::sql_types::Text>, _>($values)
-            .sql(")")
+            .sql("))")
     };
 }
 
@@ -120,19 +121,21 @@ macro_rules! newest_usages {
 /// The oldest pending deliveries of each endpoint from a moment on, but of those that are left out, as a record selects them.
 macro_rules! oldest_of_each {
     ($from:expr, $of_each:expr, $left_out:expr, $limit:expr) => {
-        diesel::dsl::sql::<PendingRow>(
-            "SELECT d.created_at, d.organization_id, d.id, d.organization_id, d.id, d.endpoint_id \
-             FROM webhook_endpoints AS e CROSS JOIN LATERAL ( \
-               SELECT organization_id, id, endpoint_id, created_at FROM deliveries \
-               WHERE deliveries.state = 'pending' AND organization_id = e.organization_id AND endpoint_id = e.id \
-               AND created_at >= ",
+        none_of!(
+            diesel::dsl::sql::<PendingRow>(
+                "SELECT d.created_at, d.organization_id, d.id, d.organization_id, d.id, d.endpoint_id \
+                 FROM webhook_endpoints AS e CROSS JOIN LATERAL ( \
+                   SELECT organization_id, id, endpoint_id, created_at FROM deliveries \
+                   WHERE deliveries.state = 'pending' AND organization_id = e.organization_id AND endpoint_id = e.id \
+                   AND created_at >= ",
+            )
+            .bind::<diesel::sql_types::BigInt, _>($from)
+            .sql(" ORDER BY created_at LIMIT ")
+            .bind::<diesel::sql_types::BigInt, _>($of_each)
+            .sql(") AS d WHERE e.organization_id || '/' || e.id"),
+            $left_out
         )
-        .bind::<diesel::sql_types::BigInt, _>($from)
-        .sql(" ORDER BY created_at LIMIT ")
-        .bind::<diesel::sql_types::BigInt, _>($of_each)
-        .sql(") AS d WHERE e.organization_id || '/' || e.id <> ALL(")
-        .bind::<diesel::sql_types::Array<diesel::sql_types::Text>, _>($left_out)
-        .sql(") ORDER BY d.created_at LIMIT ")
+        .sql(" ORDER BY d.created_at LIMIT ")
         .bind::<diesel::sql_types::BigInt, _>($limit)
     };
 }
