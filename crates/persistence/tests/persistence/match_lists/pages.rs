@@ -6,6 +6,7 @@ use bidloop_port_contracts::fixture::{at, campaign, commit, organization, titled
 
 use super::{CAMPAIGNS, assert_sound, job, world};
 use crate::contracts::stores;
+use crate::held_snapshot::{acme, prepared, read_by};
 use crate::test_database::{TestDatabase, on_both_databases};
 
 on_both_databases!(
@@ -104,4 +105,33 @@ async fn due_campaigns_of_few_and_of_many_organizations_come_with_their_filters(
         assert_eq!(found, expected);
     }
     bed
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_reads_no_campaign_that_it_does_not_concern() {
+    let (bed, world, ()) = prepared(acme(), async |_| ()).await;
+    // One organization has many campaigns, and others have a few. With a plan for these, the many would be read.
+    bed.run_sql(
+        "INSERT INTO organizations SELECT (jsonb_populate_record(o, jsonb_build_object('id', 'org-' || n))).* \
+         FROM organizations AS o, generate_series(1, 300) AS n; \
+         INSERT INTO campaigns SELECT (jsonb_populate_record(c, jsonb_build_object( \
+           'organization_id', 'org-' || n, 'id', 'camp-' || m))).* \
+         FROM campaigns AS c, generate_series(1, 300) AS n, generate_series(1, 5) AS m WHERE c.id = 'camp'; \
+         INSERT INTO campaigns SELECT (jsonb_populate_record(c, jsonb_build_object('id', 'camp-' || n))).* \
+         FROM campaigns AS c, generate_series(1, 3000) AS n WHERE c.id = 'camp'; ANALYZE",
+    )
+    .await;
+    let matching: Vec<String> = (1..=30).map(|number| format!("camp-{number}")).collect();
+    let matching: Vec<(&str, &str)> = matching
+        .iter()
+        .map(|campaign| ("org_acme", campaign.as_str()))
+        .collect();
+    let page = vec![titled_job("1", at(0), "First", &matching)];
+    let (counts, blocks) = read_by(&bed, &world, "campaigns", async |world| {
+        world.ingest(at(0), page).await
+    })
+    .await;
+    assert_eq!(counts.matches, 30);
+    assert!(blocks < 1_000, "{blocks} blocks were read");
+    bed.close().await;
 }
