@@ -20,6 +20,13 @@ pub(crate) fn account_of_campaign() -> _ {
         .and(bidder_accounts::id.nullable().eq(campaigns::account_id))
 }
 
+/// Joins the organizations of several campaigns. Their columns are not simply equal: then PostgreSQL may look up the campaigns
+/// by their organizations alone, and read all that these have.
+#[auto_type]
+pub(crate) fn organization_of_campaign() -> _ {
+    organizations::id.eq(campaigns::organization_id.concat(""))
+}
+
 /// Joins a lead of the campaign's organization. Which campaign's it is, the caller compares: as long as PostgreSQL has no
 /// statistics of the table, it takes all leads of a campaign for one row, and would read them in place of the one by its id.
 /// Diesel wants the id to be owned where further tables are joined.
@@ -177,7 +184,14 @@ pub(super) async fn leads_without_bid(
 ) -> Result<HashMap<LeadId, LeadContext>, Failure> {
     let ids: BTreeSet<&str> = asked.iter().map(|key| key.lead.as_str()).collect();
     let organizations: BTreeSet<&str> = asked.iter().map(|key| key.organization.as_str()).collect();
-    let campaign_ids: BTreeSet<&str> = asked.iter().map(|key| key.campaign.as_str()).collect();
+    let campaign_keys: BTreeSet<(&str, &str)> = asked
+        .iter()
+        .map(|key| (key.organization.as_str(), key.campaign.as_str()))
+        .collect();
+    let lead_keys: BTreeSet<(&str, &str)> = asked
+        .iter()
+        .map(|key| (key.organization.as_str(), key.lead.as_str()))
+        .collect();
     // It is planned sooner than a join.
     let job_json = jobs::table
         .filter(jobs::id.eq(leads::job_id))
@@ -188,9 +202,8 @@ pub(super) async fn leads_without_bid(
         .filter(leads::bid_id.is_null())
         .select((Tried::<Lead>::as_select(), job_json));
     let of_campaigns = campaigns::table
-        .inner_join(organizations::table.on(organizations::id.eq(campaigns::organization_id)))
-        .filter(one_of!(campaigns::organization_id, &organizations))
-        .filter(one_of!(campaigns::id, &campaign_ids))
+        .inner_join(organizations::table.on(organization_of_campaign()))
+        .filter(pair_of!("campaigns.organization_id, campaigns.id", campaign_keys))
         .select((Tried::<Campaign>::as_select(), campaigns::account_id));
     let of_accounts = bidder_accounts::table
         .filter(one_of!(bidder_accounts::organization_id, &organizations))
@@ -199,8 +212,10 @@ pub(super) async fn leads_without_bid(
             Tried::<AccountSummary>::as_select(),
         ));
     let uploads = lead_attachments::table
-        .filter(one_of!(lead_attachments::organization_id, &organizations))
-        .filter(one_of!(lead_attachments::lead_id, &ids))
+        .filter(pair_of!(
+            "lead_attachments.organization_id, lead_attachments.lead_id",
+            lead_keys
+        ))
         .order((lead_attachments::lead_id, lead_attachments::position))
         .select((lead_attachments::lead_id, lead_attachments::attachment));
     let loaded: Loaded = load_together!(conn, of_leads, of_campaigns, of_accounts, uploads)?;

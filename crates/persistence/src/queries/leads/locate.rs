@@ -61,11 +61,12 @@ async fn located(
     asked: &[Arc<LeadKey>],
 ) -> Result<Vec<Option<LeadLookup<Lead>>>, Failure> {
     let ids: BTreeSet<&str> = asked.iter().map(|key| key.lead.as_str()).collect();
-    let organizations: BTreeSet<&str> = asked.iter().map(|key| key.organization.as_str()).collect();
-    let campaign_ids: BTreeSet<&str> = asked.iter().map(|key| key.campaign.as_str()).collect();
+    let campaign_keys: BTreeSet<(&str, &str)> = asked
+        .iter()
+        .map(|key| (key.organization.as_str(), key.campaign.as_str()))
+        .collect();
     let of_campaigns = campaigns::table
-        .filter(one_of!(campaigns::organization_id, organizations))
-        .filter(one_of!(campaigns::id, campaign_ids))
+        .filter(pair_of!("campaigns.organization_id, campaigns.id", campaign_keys))
         .select((campaigns::organization_id, campaigns::id));
     let of_leads = leads::table
         .filter(one_of!(leads::id, ids))

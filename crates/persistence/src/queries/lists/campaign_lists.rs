@@ -7,6 +7,7 @@ use bidloop_domain::model::{
     action_on_match,
 };
 
+use super::super::leads::context::organization_of_campaign;
 use super::super::prelude::*;
 use super::due::make_backfill_due;
 use super::match_list::{CampaignKey, MatchList, NewMatch};
@@ -73,9 +74,6 @@ struct ListColumns {
     list: ServedList,
 }
 
-/// Campaigns, and the subscriptions of organizations.
-type Loaded = (Vec<ListColumns>, Vec<(String, Tried<Subscription>)>);
-
 /// Some campaigns' lists.
 pub(super) struct CampaignLists {
     lists: BTreeMap<CampaignKey, CampaignList>,
@@ -92,29 +90,14 @@ impl CampaignLists {
         let keys = wanted
             .iter()
             .map(|(organization, campaign)| (organization.as_str(), campaign.as_str()));
-        let of_campaigns = campaigns::table
+        let rows: Vec<(ListColumns, Tried<Subscription>)> = campaigns::table
+            .inner_join(organizations::table.on(organization_of_campaign()))
             .filter(pair_of!("campaigns.organization_id, campaigns.id", keys))
-            .select(ListColumns::as_select());
-        // Apart: joined with these, PostgreSQL may look up an organization's campaigns by the organization alone.
-        let ids: HashSet<&str> = wanted
-            .iter()
-            .map(|(organization, _)| organization.as_str())
-            .collect();
-        let ids: Vec<&str> = ids.into_iter().collect();
-        let of_organizations = organizations::table
-            .filter(one_of_many!(organizations::id, ids))
-            .select((organizations::id, Tried::<Subscription>::as_select()));
-        let loaded: Loaded = load_together!(conn, of_campaigns, of_organizations)?;
-        let (rows, subscriptions) = loaded;
-        let subscribed: HashSet<String> = subscriptions
-            .into_iter()
-            .filter_map(|(organization, subscription)| {
-                let subscription = subscription.or_aside(quarantine)?;
-                subscription.is_active().then_some(organization)
-            })
-            .collect();
+            .select((ListColumns::as_select(), Tried::<Subscription>::as_select()))
+            .load(conn)
+            .await?;
         let mut lists = BTreeMap::new();
-        for row in rows {
+        for (row, subscription) in rows {
             let (Ok(Col(organization)), Ok(Col(id))) = (row.organization_id.0, row.id.0) else {
                 // No campaign that a filter names has such an id.
                 continue;
@@ -129,7 +112,7 @@ impl CampaignLists {
                     format_args!("mode or state cannot be read: {why}"),
                 ));
             }
-            let subscribed = subscribed.contains(campaign.0.as_str());
+            let subscription = subscription.or_aside(quarantine);
             let list = CampaignList {
                 list: MatchList {
                     campaign: campaign.clone(),
@@ -139,7 +122,7 @@ impl CampaignLists {
                     last_at: row.list.last_at,
                 },
                 stance: stance.ok(),
-                subscribed,
+                subscribed: subscription.is_some_and(|subscription| subscription.is_active()),
                 is_changed: false,
                 created_at: None,
                 anew_since: None,

@@ -1,8 +1,8 @@
 //! Pages of the feed, and the backfills that a look finds.
 
 use bidloop_domain::model::{CampaignId, FilterId};
-use bidloop_domain::port::{FeedCursor, MatchedJob, MatchedPage, ProvisioningChange};
-use bidloop_port_contracts::fixture::{at, campaign, commit, organization, titled_job};
+use bidloop_domain::port::{AcceptBid, FeedCursor, MatchedJob, MatchedPage, ProvisioningChange};
+use bidloop_port_contracts::fixture::{World, at, campaign, commit, organization, titled_job};
 
 use super::{CAMPAIGNS, assert_sound, job, world};
 use crate::contracts::stores;
@@ -108,7 +108,7 @@ async fn due_campaigns_of_few_and_of_many_organizations_come_with_their_filters(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_reads_no_campaign_that_it_does_not_concern() {
+async fn a_page_and_a_decision_read_no_campaign_that_they_do_not_concern() {
     let (bed, world, ()) = prepared(acme(), async |_| ()).await;
     // One organization has many campaigns, and others have a few. With a plan for these, the many would be read.
     bed.run_sql(
@@ -121,17 +121,17 @@ async fn a_page_reads_no_campaign_that_it_does_not_concern() {
          FROM campaigns AS c, generate_series(1, 3000) AS n WHERE c.id = 'camp'; ANALYZE",
     )
     .await;
-    let matching: Vec<String> = (1..=30).map(|number| format!("camp-{number}")).collect();
-    let matching: Vec<(&str, &str)> = matching
-        .iter()
-        .map(|campaign| ("org_acme", campaign.as_str()))
-        .collect();
+    let matching: Vec<String> = (1..30).map(|number| format!("camp-{number}")).collect();
+    let matching = matching.iter().map(String::as_str).chain(["camp"]);
+    let matching: Vec<(&str, &str)> = matching.map(|campaign| ("org_acme", campaign)).collect();
     let page = vec![titled_job("1", at(0), "First", &matching)];
-    let (counts, blocks) = read_by(&bed, &world, "campaigns", async |world| {
-        world.ingest(at(0), page).await
-    })
-    .await;
+    let ingest = async |world: &World| (world.ingest(at(0), page).await, world.listed_lead(0).await);
+    let ((counts, lead), blocks) = read_by(&bed, &world, "campaigns", ingest).await;
     assert_eq!(counts.matches, 30);
-    assert!(blocks < 1_000, "{blocks} blocks were read");
+    assert!(blocks < 1_000, "the page reads {blocks} blocks");
+    let bid = async |world: &World| world.try_bid(&lead, at(1)).await;
+    let (accepted, blocks) = read_by(&bed, &world, "campaigns", bid).await;
+    assert_eq!(accepted, AcceptBid::Accepted);
+    assert!(blocks < 50, "the bid reads {blocks} blocks");
     bed.close().await;
 }

@@ -68,13 +68,17 @@ impl Found {
         let bids = || decisions().filter_map(Decision::bid);
         let lead_ids: BTreeSet<&str> = decisions().map(|one| one.lead().as_str()).collect();
         let organizations: BTreeSet<&str> = decisions().map(|one| one.organization().as_str()).collect();
-        let campaign_ids: BTreeSet<&str> = decisions().map(|one| one.campaign().as_str()).collect();
+        let campaign_keys: BTreeSet<(&str, &str)> = decisions()
+            .map(|one| (one.organization().as_str(), one.campaign().as_str()))
+            .collect();
         let hashes: BTreeSet<&str> = decisions()
             .filter_map(|one| one.key().map(ApiKeyHash::as_str))
             .collect();
         // What only bids need is asked for them alone.
         let bidding: BTreeSet<&str> = bids().map(|bid| bid.organization_id.as_str()).collect();
-        let bid_on: BTreeSet<&str> = bids().map(|bid| bid.lead_id.as_str()).collect();
+        let bid_on: BTreeSet<(&str, &str)> = bids()
+            .map(|bid| (bid.organization_id.as_str(), bid.lead_id.as_str()))
+            .collect();
         let last = bids().map(|bid| bid.queued_at).max().unwrap_or_default();
 
         // Found by their ids alone: see `pages`.
@@ -94,8 +98,7 @@ impl Found {
         let usages = newest_usages!(&bidding, last.as_millis());
         // No match of them comes or goes until the transaction ends.
         let campaigns = campaigns::table
-            .filter(one_of!(campaigns::organization_id, &organizations))
-            .filter(one_of!(campaigns::id, &campaign_ids))
+            .filter(pair_of!("campaigns.organization_id, campaigns.id", campaign_keys))
             .order((campaigns::organization_id, campaigns::id))
             .select((
                 campaigns::organization_id,
@@ -112,8 +115,10 @@ impl Found {
                 Row::<AccountSummary>::as_select(),
             ));
         let uploads = lead_attachments::table
-            .filter(one_of!(lead_attachments::organization_id, &bidding))
-            .filter(one_of!(lead_attachments::lead_id, &bid_on))
+            .filter(pair_of!(
+                "lead_attachments.organization_id, lead_attachments.lead_id",
+                bid_on
+            ))
             .order((lead_attachments::lead_id, lead_attachments::position))
             .select((lead_attachments::lead_id, lead_attachments::attachment));
 
