@@ -106,6 +106,11 @@ impl LeadKey {
         }
     }
 
+    /// Its campaign's organization and id.
+    pub(super) fn campaign_key(&self) -> (&str, &str) {
+        (self.organization.as_str(), self.campaign.as_str())
+    }
+
     /// Whether it asks for this lead under the lead's own organization and campaign.
     pub(super) fn is_of(&self, lead: &Lead) -> bool {
         (&self.organization, &self.campaign, &self.lead)
@@ -184,10 +189,7 @@ pub(super) async fn leads_without_bid(
 ) -> Result<HashMap<LeadId, LeadContext>, Failure> {
     let ids: BTreeSet<&str> = asked.iter().map(|key| key.lead.as_str()).collect();
     let organizations: BTreeSet<&str> = asked.iter().map(|key| key.organization.as_str()).collect();
-    let campaign_keys: BTreeSet<(&str, &str)> = asked
-        .iter()
-        .map(|key| (key.organization.as_str(), key.campaign.as_str()))
-        .collect();
+    let campaign_keys: BTreeSet<(&str, &str)> = asked.iter().map(|key| key.campaign_key()).collect();
     let lead_keys: BTreeSet<(&str, &str)> = asked
         .iter()
         .map(|key| (key.organization.as_str(), key.lead.as_str()))

@@ -61,10 +61,7 @@ async fn located(
     asked: &[Arc<LeadKey>],
 ) -> Result<Vec<Option<LeadLookup<Lead>>>, Failure> {
     let ids: BTreeSet<&str> = asked.iter().map(|key| key.lead.as_str()).collect();
-    let campaign_keys: BTreeSet<(&str, &str)> = asked
-        .iter()
-        .map(|key| (key.organization.as_str(), key.campaign.as_str()))
-        .collect();
+    let campaign_keys: BTreeSet<(&str, &str)> = asked.iter().map(|key| key.campaign_key()).collect();
     let of_campaigns = campaigns::table
         .filter(pair_of!("campaigns.organization_id, campaigns.id", campaign_keys))
         .select((campaigns::organization_id, campaigns::id));
