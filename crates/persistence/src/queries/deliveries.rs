@@ -149,9 +149,14 @@ impl DeliveryStore for Store {
     }
 }
 
-/// In the words of the partial index on pending deliveries.
+/// In the words of the partial index on pending deliveries by endpoint.
 pub(super) fn is_pending() -> SqlLiteral<Bool> {
     sql("deliveries.state = 'pending'")
+}
+
+/// In the words of the partial index on pending deliveries by age.
+fn is_oldest_pending() -> SqlLiteral<Bool> {
+    sql("deliveries.state = 'pending' AND deliveries.ended_at IS NULL")
 }
 
 /// In the words of the partial index on deliveries that are being sent.

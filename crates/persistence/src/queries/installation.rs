@@ -103,7 +103,8 @@ pub(super) async fn summaries(
 /// Bids that are being decided or wait to be: the index `bids_given_up` has them by their deadlines.
 const OLDEST_BID: &str = "(SELECT queued_at FROM bids WHERE status = 'queued' AND NOT answer_outstanding \
                           ORDER BY deadline LIMIT 1)";
-const OLDEST_DELIVERY: &str = "(SELECT MIN(created_at) FROM deliveries WHERE state = 'pending')";
+const OLDEST_DELIVERY: &str =
+    "(SELECT MIN(created_at) FROM deliveries WHERE state = 'pending' AND ended_at IS NULL)";
 const DISCONNECTED_ACCOUNTS: &str = "(SELECT COUNT(*) FROM bidder_accounts AS a WHERE NOT a.connected AND EXISTS (\
      SELECT 1 FROM campaigns AS c WHERE c.organization_id = a.organization_id AND c.account_id = a.id \
      AND c.state = 'active'))";

@@ -350,3 +350,57 @@ async fn a_look_does_not_compare_each_endpoint_with_each_busy_one() {
     );
     bed.close().await;
 }
+
+/// Makes statistics of a queue at a moment at which nothing waits in it.
+async fn analyze_while_none_waits(bed: &TestDatabase, table: &str, waits: &str, ended: &str) {
+    for sql in [
+        &format!("ALTER TABLE {table} SET (autovacuum_enabled = off)"),
+        &format!("UPDATE {table} SET {ended}"),
+        &format!("VACUUM ANALYZE {table}"),
+        &format!("UPDATE {table} SET {waits}"),
+        &format!("VACUUM {table}"),
+    ] {
+        bed.run_sql(sql).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_look_at_each_endpoint_reads_its_own_deliveries_if_none_waited_at_the_last_analyze() {
+    let (bed, world) = endpoints_behind_a_busy_one(1_000, 2_000).await;
+    analyze_while_none_waits(&bed, "deliveries", "state = 'pending'", "state = 'delivered'").await;
+    let busy = busy_and(&world, 0);
+    let (found, blocks) = read_by(&bed, &world, "deliveries", async |world| {
+        world.stores.deliveries.pending(&busy, 30, 512).await.unwrap()
+    })
+    .await;
+    assert_eq!(found.len(), 512);
+    assert!(blocks < 10_000, "{blocks} blocks for 1,000 endpoints");
+    bed.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_look_at_each_account_reads_its_own_bids_if_none_waited_at_the_last_analyze() {
+    let (bed, world) = with_a_bid().await;
+    let copies = |account: &str, count: u32, earlier: u32| {
+        format!(
+            "INSERT INTO bids SELECT (jsonb_populate_record(b, jsonb_build_object( \
+               'id', gen_random_uuid(), 'next_attempt_at', b.next_attempt_at - {earlier}, 'account_id', {account}))).* \
+             FROM bids AS b, generate_series(1, {count}) AS n \
+             WHERE b.next_attempt_at = (SELECT max(next_attempt_at) FROM bids); "
+        )
+    };
+    bed.run_sql(&format!(
+        "INSERT INTO bidder_accounts SELECT (jsonb_populate_record(a, jsonb_build_object('id', 'other-' || n))).* \
+         FROM bidder_accounts AS a, generate_series(1, 300) AS n; {}{}",
+        copies("b.account_id", 1_000, 200),
+        copies("'other-' || n", 300, 100),
+    ))
+    .await;
+    analyze_while_none_waits(&bed, "bids", "status = 'queued'", "status = 'submitted'").await;
+    let ((), blocks) = read_by(&bed, &world, "bids", async |world| {
+        world.claim("me", at(3)).await;
+    })
+    .await;
+    assert!(blocks < 10_000, "{blocks} blocks for 300 accounts");
+    bed.close().await;
+}

@@ -16,7 +16,7 @@ use diesel::sql_types::{BigInt, Text};
 
 use super::super::prelude::*;
 use super::others_from::OthersFrom;
-use super::{DELIVERIES, ENDPOINTS, is_pending, key};
+use super::{DELIVERIES, ENDPOINTS, is_oldest_pending, key};
 use crate::low_water::LowWater;
 
 /// How many of the oldest are read at first: twice as many as one endpoint gets at most.
@@ -62,7 +62,7 @@ pub(super) async fn pending(
         let looked_at = read.saturating_add(held);
         let began = Instant::now();
         let oldest = deliveries::table
-            .filter(is_pending())
+            .filter(is_oldest_pending())
             .filter(deliveries::created_at.ge(from))
             .order(deliveries::created_at)
             .limit(stored(looked_at))

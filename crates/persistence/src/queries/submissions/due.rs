@@ -13,7 +13,7 @@ use diesel::expression::SqlLiteral;
 use diesel::sql_types::{BigInt, Bool};
 
 use super::super::prelude::*;
-use super::{BIDS, is_queued};
+use super::BIDS;
 use crate::low_water::LowWater;
 
 /// How many due bids one look reads for each that may be claimed: several may be of one account.
@@ -31,6 +31,11 @@ type Age = (i64, i64);
 
 /// The organizations and ids of accounts.
 pub(super) type Accounts = HashSet<(String, String)>;
+
+/// In the words of the partial index on queued bids by their next attempts.
+fn is_longest_due() -> SqlLiteral<Bool> {
+    sql("bids.status = 'queued' AND bids.ended_at IS NULL")
+}
 
 /// In the words of the partial index on bids that may be past their deadlines.
 fn may_be_given_up() -> SqlLiteral<Bool> {
@@ -103,7 +108,7 @@ impl Search<'_> {
                 .and(bidder_accounts::id.eq(bids::account_id));
             let mut found: Vec<(Age, DueBid, Option<i64>, Option<bool>)> = bids::table
                 .left_join(bidder_accounts::table.on(account))
-                .filter(is_queued())
+                .filter(is_longest_due())
                 .filter(bids::next_attempt_at.between(from, self.now))
                 // As in the index. With more to order by, PostgreSQL may read all due bids first, to sort them.
                 .order(bids::next_attempt_at)
