@@ -5,9 +5,9 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 /// The most connections that the program takes by itself. Beyond it their buffers would take a gigabyte.
 const MOST_CONNECTIONS: usize = 10_000;
 
-/// Descriptors for everything but HTTP: 256 webhooks, 64 calls of the marketplace, databases, staged files, and the
+/// Descriptors for everything but HTTP: 1,024 webhooks, 64 calls of the marketplace, databases, staged files, and the
 /// program's own.
-const RESERVE: usize = 768;
+const RESERVE: usize = 1_536;
 
 /// Raises the soft limit of descriptors to the hard one, and returns it; `None` if there is none. A failure is no reason
 /// not to start: the number of connections follows the limit.
@@ -43,7 +43,7 @@ mod tests {
         for (limit, connections) in [
             (Some(256), 128),
             (Some(1_024), 512),
-            (Some(4_096), 3_328),
+            (Some(4_096), 2_560),
             (Some(1_048_576), MOST_CONNECTIONS),
             (None, MOST_CONNECTIONS),
             (Some(0), 1),

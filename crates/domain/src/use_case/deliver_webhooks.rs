@@ -20,7 +20,7 @@ use crate::port::{
 mod places;
 
 /// The largest number of deliveries that a process sends at the same time.
-pub const MAX_IN_FLIGHT: u32 = 512;
+pub const MAX_IN_FLIGHT: u32 = 1_024;
 
 /// A delivery that was sent and must be recorded.
 #[derive(Debug, Clone)]
@@ -81,7 +81,7 @@ impl DeliverWebhooks {
             return Ok(Some(Vec::new()));
         }
         let mut chosen = self.store.pending(&busy, share_of(room), room).await?;
-        let is_all = u32::try_from(chosen.len()).is_ok_and(|found| found < room);
+        let found_all = u32::try_from(chosen.len()).is_ok_and(|found| found < room);
         let taken = TakenPlaces::none(&self.in_flight, self.max_in_flight);
         {
             let mut places = self.in_flight.locked();
@@ -89,9 +89,7 @@ impl DeliverWebhooks {
                 let endpoint = (delivery.organization_id.clone(), delivery.endpoint_id.clone());
                 taken.take_from(&mut places, endpoint)
             });
-            if is_all {
-                places.end_look(busy, self.max_in_flight);
-            }
+            places.end_look(found_all, busy, self.max_in_flight);
         }
         if chosen.is_empty() {
             return Ok(Some(Vec::new()));

@@ -366,9 +366,9 @@ async fn an_endpoint_gets_more_when_a_quarter_of_its_places_is_taken() {
         service.publish(&job(&number.to_string()));
     }
     service.ingest().await;
-    let deliver = Arc::new(service.deliver_webhooks(256));
+    let deliver = Arc::new(service.deliver_webhooks(512));
     let (mut sending, _) = begin_all(&deliver).await;
-    assert_eq!(sending.len(), 15, "a sixteenth of what is free");
+    assert_eq!(sending.len(), 15, "a thirty-second of what is free");
     let (held_on, last) = (held.split_off(12), held.pop());
     drop(held);
     for send in &mut sending[..11] {

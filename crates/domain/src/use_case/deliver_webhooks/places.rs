@@ -8,7 +8,7 @@ use crate::port::{ClaimedDelivery, SendingPlaces};
 
 /// One endpoint gets at most this fraction of the free places, but at least one delivery (decision C5). The more
 /// receivers are slow, the fewer places each of them has, so that a fast receiver always finds one.
-const SHARE_OF_ROOM: u32 = 16;
+const SHARE_OF_ROOM: u32 = 32;
 
 /// An endpoint gets more when at most this fraction of its places is taken, so that a claim takes several deliveries: its
 /// cost depends little on their number.
@@ -37,32 +37,26 @@ pub(super) struct Places {
 
 /// To which endpoints pending deliveries may wait for a place.
 #[derive(Debug, Default)]
-enum Waiting {
-    /// It is not known.
-    #[default]
-    Any,
-    /// To these.
-    To(HashSet<Endpoint>),
+struct Waiting {
+    /// These, by the last look that ended; `None` if it left some and others are unknown.
+    found: Option<HashSet<Endpoint>>,
+    /// Those that were refused a place since the last look began, which it need not have found.
+    refused: HashSet<Endpoint>,
 }
 
 impl Waiting {
     fn has(&self, endpoint: &Endpoint) -> bool {
-        match self {
-            Self::Any => true,
-            Self::To(endpoints) => endpoints.contains(endpoint),
-        }
+        self.refused.contains(endpoint) || self.found.as_ref().is_none_or(|found| found.contains(endpoint))
     }
 
     fn has_some(&self) -> bool {
-        match self {
-            Self::Any => true,
-            Self::To(endpoints) => !endpoints.is_empty(),
-        }
+        !self.refused.is_empty() || self.found.as_ref().is_none_or(|found| !found.is_empty())
     }
 
-    fn add(&mut self, endpoint: Endpoint) {
-        if let Self::To(endpoints) = self {
-            endpoints.insert(endpoint);
+    fn begin_look(&mut self) {
+        let refused = self.refused.drain();
+        if let Some(found) = &mut self.found {
+            found.extend(refused);
         }
     }
 }
@@ -70,21 +64,20 @@ impl Waiting {
 impl Places {
     /// Begins a look for pending deliveries: the endpoints that get no more now, and how many of `at_most` places are free.
     pub(super) fn begin_look(&mut self, at_most: u32) -> (Vec<Endpoint>, u32) {
-        // It is not known until the look is over.
-        self.waiting = Waiting::Any;
+        self.waiting.begin_look();
         let room = self.room(at_most);
         let busy = self.of_endpoint.iter();
         let busy = busy.filter(|(_, count)| !is_free_enough(**count, share_of(room)));
         (busy.map(|(endpoint, _)| endpoint.clone()).collect(), room)
     }
 
-    /// Ends a look that found all there was. No other pending delivery is left, unless its endpoint was not looked at or has
-    /// its share now.
-    pub(super) fn end_look(&mut self, busy: Vec<Endpoint>, at_most: u32) {
+    /// Ends a look. If it found all there was, no other pending delivery is left, unless its endpoint was not looked at or
+    /// has its share now.
+    pub(super) fn end_look(&mut self, found_all: bool, busy: Vec<Endpoint>, at_most: u32) {
         let share = share_of(self.room(at_most));
         let full = self.of_endpoint.iter().filter(|(_, count)| **count >= share);
         let full = full.map(|(endpoint, _)| endpoint.clone());
-        self.waiting = Waiting::To(full.chain(busy).collect());
+        self.waiting.found = found_all.then(|| full.chain(busy).collect());
     }
 
     /// Whether the next look can find more for the endpoint, and there may be some.
@@ -101,13 +94,16 @@ impl Places {
         self.of_endpoint.get(endpoint).copied().unwrap_or(0)
     }
 
-    /// Takes a place for a delivery to the endpoint, which has its share of the free ones of `at_most`.
+    /// Takes a place for a delivery to the endpoint, which has its share of the free ones of `at_most`, or notes that the
+    /// endpoint waits.
     fn take(&mut self, endpoint: Endpoint, at_most: u32) -> bool {
         let room = self.room(at_most);
         let fits = room > 0 && self.count(&endpoint) < share_of(room);
         if fits {
             *self.of_endpoint.entry(endpoint).or_default() += 1;
             self.all += 1;
+        } else {
+            self.waiting.refused.insert(endpoint);
         }
         fits
     }
@@ -170,14 +166,11 @@ impl SendingPlaces for TakenPlaces {
         let endpoint = (organization.clone(), endpoint.clone());
         let mut places = self.in_flight.locked();
         if places.waiting.has(&endpoint) {
+            // What is stored now waits, too, and must be behind the others.
+            places.waiting.refused.insert(endpoint);
             return false;
         }
-        let fits = self.take_from(&mut places, endpoint.clone());
-        if !fits {
-            // Those behind it must not get in front of it.
-            places.waiting.add(endpoint);
-        }
-        fits
+        self.take_from(&mut places, endpoint)
     }
 }
 
@@ -224,24 +217,58 @@ pub(super) fn endpoint_of(delivery: &ClaimedDelivery) -> Endpoint {
 mod tests {
     use super::*;
 
+    fn endpoint(id: &str) -> Endpoint {
+        let organization = OrganizationId::parse("org_acme").unwrap();
+        (organization, EndpointId::parse(id).unwrap())
+    }
+
+    fn take(places: &TakenPlaces, (organization, endpoint): &Endpoint) -> bool {
+        places.take(organization, endpoint)
+    }
+
+    /// A look that finds all there is.
+    fn look(in_flight: &InFlight, meanwhile: impl FnOnce()) {
+        let (busy, _) = in_flight.locked().begin_look(SHARE_OF_ROOM);
+        meanwhile();
+        in_flight.locked().end_look(true, busy, SHARE_OF_ROOM);
+    }
+
     #[test]
     fn places_that_were_taken_in_vain_are_free_again() {
         let in_flight = InFlight::default();
         let new = || TakenPlaces::none(&in_flight, SHARE_OF_ROOM);
-        let organization = OrganizationId::parse("org_acme").unwrap();
-        let endpoint = |id: &str| EndpointId::parse(id).unwrap();
         let (one, other) = (endpoint("wh_1"), endpoint("wh_2"));
-        assert!(!new().take(&organization, &one), "others may wait");
-        let nobody_waits = || in_flight.locked().waiting = Waiting::To(HashSet::new());
-        nobody_waits();
+        assert!(!take(&new(), &one), "others may wait");
+        look(&in_flight, || ());
         let vain = new();
-        assert!(vain.take(&organization, &one));
-        assert!(!vain.take(&organization, &one), "its share is taken");
-        assert!(vain.take(&organization, &other));
+        assert!(take(&vain, &one));
+        assert!(!take(&vain, &one), "its share is taken");
+        assert!(take(&vain, &other));
         drop(vain);
         assert_eq!(in_flight.locked().all, 0);
-        assert!(!new().take(&organization, &one), "one was refused, and waits");
-        nobody_waits();
-        assert!(new().take(&organization, &one));
+        assert!(!take(&new(), &one), "one was refused, and waits");
+        look(&in_flight, || ());
+        assert!(take(&new(), &one));
+    }
+
+    #[test]
+    fn a_look_hides_neither_free_places_nor_who_is_refused_meanwhile() {
+        let in_flight = InFlight::default();
+        let new = || TakenPlaces::none(&in_flight, SHARE_OF_ROOM);
+        let (one, other) = (endpoint("wh_1"), endpoint("wh_2"));
+        look(&in_flight, || ());
+        look(&in_flight, || {
+            let places = new();
+            assert!(take(&places, &one));
+            assert!(!take(&places, &one));
+        });
+        assert!(!take(&new(), &one), "the look need not have found it");
+        look(&in_flight, || {
+            assert!(!take(&new(), &one), "that none waits is not known yet")
+        });
+        assert!(!take(&new(), &one));
+        assert!(take(&new(), &other));
+        look(&in_flight, || ());
+        assert!(take(&new(), &one));
     }
 }
