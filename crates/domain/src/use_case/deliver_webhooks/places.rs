@@ -264,7 +264,7 @@ mod tests {
         });
         assert!(!take(&new(), &one), "the look need not have found it");
         look(&in_flight, || {
-            assert!(!take(&new(), &one), "that none waits is not known yet")
+            assert!(!take(&new(), &one), "that none waits is not known yet");
         });
         assert!(!take(&new(), &one));
         assert!(take(&new(), &other));
