@@ -53,6 +53,7 @@ impl Waiting {
         !self.refused.is_empty() || self.found.as_ref().is_none_or(|found| !found.is_empty())
     }
 
+    /// What was refused before is for the look to find, and waits until its end.
     fn begin_look(&mut self) {
         let refused = self.refused.drain();
         if let Some(found) = &mut self.found {
