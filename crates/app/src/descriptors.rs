@@ -1,5 +1,6 @@
-//! The process's limit of open files and connections, and what is left of it for HTTP.
+//! The process's limit of open files and connections: what HTTP and the webhooks may take of it.
 
+use bidloop_domain::use_case::MAX_IN_FLIGHT;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// The most connections that the program takes by itself. Beyond it their buffers would take a gigabyte.
@@ -30,8 +31,19 @@ pub(crate) fn raise_limit() -> Option<usize> {
 /// How many connections fit beside the reserve. Where the limit is small, half of it is the reserve.
 pub(crate) fn connections_within(limit: Option<usize>) -> usize {
     let limit = limit.unwrap_or(usize::MAX);
-    let reserve = RESERVE.min(limit / 2);
-    (limit - reserve).clamp(1, MOST_CONNECTIONS)
+    (limit - reserve_of(limit)).clamp(1, MOST_CONNECTIONS)
+}
+
+/// How many webhooks may be in flight: two thirds of the reserve.
+pub(crate) fn webhooks_within(limit: Option<usize>) -> u32 {
+    let webhooks = reserve_of(limit.unwrap_or(usize::MAX)) * 2 / 3;
+    u32::try_from(webhooks)
+        .unwrap_or(u32::MAX)
+        .clamp(1, MAX_IN_FLIGHT)
+}
+
+fn reserve_of(limit: usize) -> usize {
+    RESERVE.min(limit / 2)
 }
 
 #[cfg(test)]
@@ -39,16 +51,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn connections_leave_a_reserve_of_descriptors() {
-        for (limit, connections) in [
-            (Some(256), 128),
-            (Some(1_024), 512),
-            (Some(4_096), 2_560),
-            (Some(1_048_576), MOST_CONNECTIONS),
-            (None, MOST_CONNECTIONS),
-            (Some(0), 1),
+    fn connections_leave_a_reserve_of_descriptors_and_webhooks_fit_into_it() {
+        for (limit, connections, webhooks) in [
+            (Some(256), 128, 85),
+            (Some(1_024), 512, 341),
+            (Some(4_096), 2_560, MAX_IN_FLIGHT),
+            (Some(1_048_576), MOST_CONNECTIONS, MAX_IN_FLIGHT),
+            (None, MOST_CONNECTIONS, MAX_IN_FLIGHT),
+            (Some(0), 1, 1),
         ] {
             assert_eq!(connections_within(limit), connections, "{limit:?}");
+            assert_eq!(webhooks_within(limit), webhooks, "{limit:?}");
         }
     }
 

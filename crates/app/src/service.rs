@@ -25,6 +25,7 @@ use bidloop_persistence::Database;
 use bidloop_templates::JinjaProposalWriter;
 use bidloop_webhooks::HyperWebhookSender;
 
+use crate::descriptors;
 use crate::measured_marketplace::MeasuredMarketplace;
 use crate::metrics::Metrics;
 use crate::password_hasher::Argon2PasswordHasher;
@@ -285,7 +286,7 @@ impl Service {
                 clock: Arc::clone(&clock),
                 links: links.clone(),
                 owner: owner.clone(),
-                max_in_flight: MAX_IN_FLIGHT,
+                max_in_flight: descriptors::webhooks_within(descriptors::raise_limit()),
                 in_flight: InFlight::default(),
             }),
             take_turns: TakeTurns {

@@ -21,7 +21,7 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 pub struct HeldReadiness {
     asked: Arc<dyn Readiness>,
     /// The last answer, and until when it is held.
-    held: Mutex<Option<(bool, Instant)>>,
+    held: Arc<Mutex<Option<(bool, Instant)>>>,
 }
 
 impl HeldReadiness {
@@ -29,24 +29,29 @@ impl HeldReadiness {
     pub fn new(asked: Arc<dyn Readiness>) -> Self {
         Self {
             asked,
-            held: Mutex::default(),
+            held: Arc::default(),
         }
     }
 
-    async fn is_ready_at(&self, now: impl Fn() -> Instant + Send) -> bool {
+    async fn is_ready_at(&self, now: impl Fn() -> Instant + Send + 'static) -> bool {
         if self.asked.is_starting() {
             return false;
         }
-        let mut held = self.held.lock().await;
+        let mut held = Arc::clone(&self.held).lock_owned().await;
         if let Some((is_ready, until)) = *held
             && now() < until
         {
             return is_ready;
         }
-        let answer = tokio::time::timeout(ANSWERS_WITHIN, self.asked.is_ready());
-        let is_ready = answer.await.unwrap_or(false);
-        *held = Some((is_ready, now() + HELD_FOR));
-        is_ready
+        let asked = Arc::clone(&self.asked);
+        // The answer is held even if whoever asked is gone by then.
+        let asking = tokio::spawn(async move {
+            let answer = tokio::time::timeout(ANSWERS_WITHIN, asked.is_ready());
+            let is_ready = answer.await.unwrap_or(false);
+            *held = Some((is_ready, now() + HELD_FOR));
+            is_ready
+        });
+        asking.await.unwrap_or(false)
     }
 }
 
@@ -141,6 +146,16 @@ mod tests {
         assert_eq!(times(), 2);
         assert!(!at(HELD_FOR * 2).await);
         assert_eq!(times(), 3);
+    }
+
+    #[tokio::test]
+    async fn the_answer_to_a_request_that_was_given_up_is_held_too() {
+        let asked = Arc::new(ReadyOnce::default());
+        let held = HeldReadiness::new(asked.clone());
+        let given_up = futures::poll!(Box::pin(held.is_ready()));
+        assert!(given_up.is_pending());
+        assert!(held.is_ready().await);
+        assert_eq!(asked.0.load(Ordering::SeqCst), 1);
     }
 
     #[tokio::test]

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use bidloop_domain::port::StoreError;
 use futures::FutureExt as _;
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::Instant;
 
 #[cfg(test)]
@@ -27,6 +27,8 @@ mod tests;
 const MOST: usize = 64;
 /// The most commands of a gathered group.
 const MOST_GATHERED: usize = 256;
+/// The most commands of one kind that wait or are carried out. More are refused: they would only wait longer.
+const MOST_WAITING: usize = 4_096;
 
 /// How commands of one kind are carried out.
 pub(crate) trait Grouped: Clone + Send + Sync + 'static {
@@ -65,6 +67,7 @@ pub(crate) enum Locks {
 /// What commands of one kind wait in.
 pub(crate) struct Lanes<G: Grouped> {
     waiting: Arc<Mutex<Waiting<G>>>,
+    places: Arc<Semaphore>,
     patience: Patience,
 }
 
@@ -105,6 +108,7 @@ struct Call<G: Grouped> {
     key: u64,
     command: Arc<G::Command>,
     answer: oneshot::Sender<Result<G::Answer, StoreError>>,
+    _place: OwnedSemaphorePermit,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -117,6 +121,7 @@ impl<G: Grouped> Clone for Lanes<G> {
     fn clone(&self) -> Self {
         Self {
             waiting: Arc::clone(&self.waiting),
+            places: Arc::clone(&self.places),
             patience: self.patience,
         }
     }
@@ -170,20 +175,32 @@ impl<G: Grouped> Lanes<G> {
                 shared: (0..count.max(1)).map(lane).collect(),
                 apart: HashMap::new(),
             })),
+            places: Arc::new(Semaphore::new(MOST_WAITING)),
             patience,
         }
     }
 
     /// Carries out the command with others that wait. It is carried out whether or not the caller still waits. Commands of
     /// one key are carried out in the order of their arrival.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] if too many wait, or as the transaction ends.
     pub(crate) async fn carry_out(
         &self,
         by: &G,
         key: u64,
         command: Arc<G::Command>,
     ) -> Result<G::Answer, StoreError> {
+        let place = Arc::clone(&self.places).try_acquire_owned();
+        let place = place.map_err(|_| StoreError::Unavailable("too many commands are waiting".to_owned()))?;
         let (answer, answered) = oneshot::channel();
-        let unled = self.locked().put(Call { key, command, answer });
+        let call = Call {
+            key,
+            command,
+            answer,
+            _place: place,
+        };
+        let unled = self.locked().put(call);
         if let Some(place) = unled {
             self.lead(by, place);
         }

@@ -3,8 +3,8 @@
 //! The system's resolver knows what a DNS client of our own would not: hosts files, search domains, the resolvers of a VPN
 //! or a container platform. But a look-up cannot be cancelled. One of a name whose servers do not answer lasts half a
 //! minute, long after the attempt that asked has timed out. So look-ups have threads of their own, not those that Tokio
-//! shares with file I/O; a name is looked up once at a time, whoever asks; and names that were slow take at most half of
-//! the threads, so that names which answer always find one.
+//! shares with file I/O; a name is looked up once at a time, whoever asks; and names that were slow, or were never looked up,
+//! have only a part of the threads, so that names which answered quickly always find one.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -15,20 +15,32 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{Semaphore, watch};
 
-/// Look-ups that run at the same time: as many as deliveries are in flight in a process.
-const THREADS: usize = 256;
-/// How many of them names take that were slow before.
-const SLOW_THREADS: usize = THREADS / 2;
+/// Look-ups that run at the same time.
+const THREADS: Threads = Threads {
+    all: 512,
+    unknown: 256,
+    slow: 64,
+};
 /// A look-up that takes longer is slow.
 const SLOW: Duration = Duration::from_secs(2);
-/// How many slow names are remembered.
-const REMEMBERED: usize = 1_024;
+/// How many slow names are remembered, and how many quick ones.
+const REMEMBERED: usize = 4_096;
 /// The resolver needs little stack, and libraries that it loads a little more.
 const STACK: usize = 512 * 1024;
 
 /// The addresses of a name, or why there are none.
 type Answer = Result<Vec<IpAddr>, Arc<str>>;
 type LookUp = fn(&str) -> io::Result<Vec<IpAddr>>;
+
+/// How many look-ups run at the same time.
+#[derive(Debug, Clone, Copy)]
+struct Threads {
+    all: usize,
+    /// Of names that are remembered neither as quick nor as slow.
+    unknown: usize,
+    /// Of names that were slow the last time.
+    slow: usize,
+}
 
 /// Looks up names. Clones share their threads.
 #[derive(Clone)]
@@ -40,6 +52,7 @@ struct Shared {
     look_up: LookUp,
     names: Mutex<Names>,
     threads: Arc<Semaphore>,
+    unknown_threads: Arc<Semaphore>,
     slow_threads: Arc<Semaphore>,
 }
 
@@ -47,12 +60,14 @@ struct Shared {
 struct Names {
     /// The running look-ups, and those that wait for a thread.
     running: HashMap<String, watch::Sender<Option<Answer>>>,
+    /// Of those that were looked up before.
+    quick: HashSet<String>,
     slow: HashSet<String>,
 }
 
 impl Default for Resolver {
     fn default() -> Self {
-        Self::with(system_look_up, THREADS, SLOW_THREADS)
+        Self::with(system_look_up, THREADS)
     }
 }
 
@@ -63,13 +78,14 @@ impl fmt::Debug for Resolver {
 }
 
 impl Resolver {
-    fn with(look_up: LookUp, threads: usize, slow_threads: usize) -> Self {
+    fn with(look_up: LookUp, threads: Threads) -> Self {
         Self {
             shared: Arc::new(Shared {
                 look_up,
                 names: Mutex::default(),
-                threads: Arc::new(Semaphore::new(threads)),
-                slow_threads: Arc::new(Semaphore::new(slow_threads)),
+                threads: Arc::new(Semaphore::new(threads.all)),
+                unknown_threads: Arc::new(Semaphore::new(threads.unknown)),
+                slow_threads: Arc::new(Semaphore::new(threads.slow)),
             }),
         }
     }
@@ -96,9 +112,15 @@ impl Resolver {
         }
         let (answer, receiver) = watch::channel(None);
         names.running.insert(name.to_owned(), answer);
-        let is_slow = names.slow.contains(name);
+        let part = if names.quick.contains(name) {
+            None
+        } else if names.slow.contains(name) {
+            Some(Arc::clone(&self.shared.slow_threads))
+        } else {
+            Some(Arc::clone(&self.shared.unknown_threads))
+        };
         drop(names);
-        tokio::spawn(begin(Arc::clone(&self.shared), name.to_owned(), is_slow));
+        tokio::spawn(begin(Arc::clone(&self.shared), name.to_owned(), part));
         receiver
     }
 }
@@ -123,23 +145,36 @@ impl Shared {
 
     fn answer(&self, name: &str, answer: Answer, took: Duration) {
         let mut names = self.names();
-        if took < SLOW {
-            names.slow.remove(name);
-        } else if names.slow.len() < REMEMBERED {
-            names.slow.insert(name.to_owned());
-        }
+        names.note(name, took >= SLOW);
         if let Some(waiting) = names.running.remove(name) {
             waiting.send_replace(Some(answer));
         }
     }
 }
 
-/// Begins the look-up once there is a thread for it.
-async fn begin(shared: Arc<Shared>, name: String, is_slow: bool) {
-    let slow_place = if is_slow {
-        Arc::clone(&shared.slow_threads).acquire_owned().await.ok()
-    } else {
-        None
+impl Names {
+    /// Remembers how long a look-up took. Where there is no room, all others of its kind are forgotten.
+    fn note(&mut self, name: &str, is_slow: bool) {
+        let (kind, other) = if is_slow {
+            (&mut self.slow, &mut self.quick)
+        } else {
+            (&mut self.quick, &mut self.slow)
+        };
+        other.remove(name);
+        if !kind.contains(name) {
+            if kind.len() >= REMEMBERED {
+                kind.clear();
+            }
+            kind.insert(name.to_owned());
+        }
+    }
+}
+
+/// Begins the look-up once there is a thread for it, of the `part` of the threads that it may take.
+async fn begin(shared: Arc<Shared>, name: String, part: Option<Arc<Semaphore>>) {
+    let part_place = match part {
+        Some(part) => part.acquire_owned().await.ok(),
+        None => None,
     };
     let place = Arc::clone(&shared.threads).acquire_owned().await.ok();
     if shared.is_abandoned(&name) {
@@ -153,7 +188,7 @@ async fn begin(shared: Arc<Shared>, name: String, is_slow: bool) {
         let began = Instant::now();
         let answer = (looking.look_up)(&looked_up).map_err(|error| error.to_string().into());
         looking.answer(&looked_up, answer, began.elapsed());
-        drop((place, slow_place));
+        drop((place, part_place));
     });
     if let Err(error) = spawned {
         let why = format!("no thread for the look-up: {error}");
@@ -206,7 +241,7 @@ mod tests {
             GATE.pass();
             Ok(HOME.to_vec())
         };
-        let resolver = Resolver::with(look_up, 8, 4);
+        let resolver = Resolver::with(look_up, FEW_THREADS);
         let waiting: Vec<_> = (0..50).map(|_| resolver.join_or_begin("hooks.test")).collect();
         GATE.open();
         let answers = waiting.into_iter().map(async |mut answer| {
@@ -215,6 +250,57 @@ mod tests {
         });
         assert_eq!(join_all(answers).await, vec![HOME.to_vec(); 50]);
         assert_eq!(LOOK_UPS.load(Ordering::SeqCst), 1);
+    }
+
+    const FEW_THREADS: Threads = Threads {
+        all: 6,
+        unknown: 3,
+        slow: 2,
+    };
+
+    fn black_holes() -> Vec<String> {
+        (0..10)
+            .map(|number| format!("black-hole-{number}.test"))
+            .collect()
+    }
+
+    #[tokio::test]
+    async fn names_that_were_never_looked_up_leave_threads_to_those_that_answered() {
+        static STARTED: AtomicUsize = AtomicUsize::new(0);
+        static GATE: Gate = Gate::closed();
+        let look_up: LookUp = |name| {
+            if name.starts_with("black-hole") {
+                STARTED.fetch_add(1, Ordering::SeqCst);
+                GATE.pass();
+            }
+            Ok(HOME.to_vec())
+        };
+        let resolver = Resolver::with(look_up, FEW_THREADS);
+        assert_eq!(resolver.resolve("good.test").await.unwrap(), HOME);
+        let waiting: Vec<_> = black_holes()
+            .iter()
+            .map(|name| resolver.join_or_begin(name))
+            .collect();
+        while STARTED.load(Ordering::SeqCst) < FEW_THREADS.unknown {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(resolver.resolve("good.test").await.unwrap(), HOME);
+        assert_eq!(STARTED.load(Ordering::SeqCst), FEW_THREADS.unknown);
+        GATE.open();
+        for mut answer in waiting {
+            answer.wait_for(Option::is_some).await.unwrap();
+        }
+    }
+
+    #[test]
+    fn names_are_remembered_up_to_a_bound() {
+        let mut names = Names::default();
+        for number in 0..=REMEMBERED {
+            names.note(&format!("{number}.test"), true);
+        }
+        assert_eq!(names.slow.len(), 1);
+        names.note(&format!("{REMEMBERED}.test"), false);
+        assert_eq!((names.slow.len(), names.quick.len()), (0, 1));
     }
 
     #[tokio::test]
@@ -228,10 +314,8 @@ mod tests {
             }
             Ok(HOME.to_vec())
         };
-        let resolver = Resolver::with(look_up, 4, 2);
-        let names: Vec<String> = (0..10)
-            .map(|number| format!("black-hole-{number}.test"))
-            .collect();
+        let resolver = Resolver::with(look_up, FEW_THREADS);
+        let names = black_holes();
         resolver.shared.names().slow.extend(names.iter().cloned());
         let mut waiting: Vec<_> = names.iter().map(|name| resolver.join_or_begin(name)).collect();
         while STARTED.load(Ordering::SeqCst) < 2 {
@@ -251,7 +335,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_error_reaches_all_who_wait() {
-        let resolver = Resolver::with(|_| Err(io::Error::other("no such name")), 1, 1);
+        let resolver = Resolver::with(|_| Err(io::Error::other("no such name")), FEW_THREADS);
         let error = resolver.resolve("nowhere.test").await.unwrap_err();
         assert_eq!(error.to_string(), "no such name");
     }

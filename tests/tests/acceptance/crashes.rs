@@ -25,7 +25,7 @@ on_both_databases!(
 /// Jobs that are posted before each crash.
 const JOBS_A_ROUND: usize = 80;
 /// Deliveries that may be in flight at one endpoint.
-const IN_FLIGHT: usize = 16;
+const IN_FLIGHT: usize = 31;
 
 /// How many crashes the caller asks for; a long run is a measure of its own.
 fn asked_for(variable: &str, default: usize) -> usize {

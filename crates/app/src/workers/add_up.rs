@@ -25,7 +25,7 @@ pub(super) async fn run(service: Arc<Service>, workers: Workers) {
 
 /// `gathered` is when there was nothing more to gather. Returns whether to go on without a pause.
 async fn pass(service: &Service, gathered: &mut Option<Instant>) -> Result<bool, StoreError> {
-    let statistics = &service.stores.statistics;
+    let statistics = &service.worker_stores.statistics;
     let is_time = gathered.is_none_or(|at| at.elapsed() >= GATHERING);
     if statistics.add_up().await? {
         return Ok(is_time);

@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 use super::options::{Options, Part};
 use crate::database::Database;
 use crate::http::{self, Client, KEY, PAGE};
+use crate::postgres::PostgresServer;
+use crate::program::Program;
 use crate::waiting::wait_until;
 use crate::world::{ORGANIZATION, World, bidding_organization};
 
@@ -23,12 +25,12 @@ pub(super) const ORGANIZATIONS: usize = 50;
 const OVER_HTTP: &str = "http";
 pub(super) const BY_SQL: &str = "sql";
 /// The leads that are bid on by SQL, of each organization.
-pub(super) const BY_SQL_LEADS: usize = 400;
+pub(super) const BY_SQL_LEADS: usize = 600;
 /// An organization that bids while another one is hot, and its campaigns.
 const BYSTANDER: &str = "bystander";
 const BYSTANDER_CAMPAIGNS: usize = 2;
 /// The campaigns of the organization that is hot, which is the one with the listed campaign.
-const HOT_CAMPAIGNS: usize = 16;
+const HOT_CAMPAIGNS: usize = 20;
 
 /// A letter of the usual length.
 pub(super) const LETTER: &str = "\
@@ -57,13 +59,12 @@ pub(super) fn fill(world: &World<'_>, options: &Options) -> Result<Filled> {
     world
         .marketplace
         .publish(posts.map(|posted_at| generator.next(posted_at)).collect())?;
-    let has_hot = [Part::Hot, Part::Held]
-        .into_iter()
-        .any(|part| options.asks_for(part));
-    let is_hot = matches!(world.database, Database::Postgres(_)) && has_hot;
-    let with_bids = [Part::Bids, Part::Lone, Part::Pooler];
-    let has_bids = is_hot || with_bids.into_iter().any(|part| options.asks_for(part));
-    world.installation.apply(&document(is_hot, has_bids))?;
+    let is_asked = |parts: &[Part]| parts.iter().any(|part| options.asks_for(*part));
+    let on_postgres = matches!(world.database, Database::Postgres(_));
+    let is_hot = on_postgres && is_asked(&[Part::Hot, Part::Held]);
+    let is_spread =
+        is_asked(&[Part::Bids]) || on_postgres && is_asked(&[Part::Hot, Part::Lone, Part::Pooler]);
+    world.installation.apply(&document(is_hot, is_spread))?;
     let service = world.installation.serve("api,watch")?;
     let mut client = service.client()?;
     wait_until("the feed is read", Duration::from_millis(50), || {
@@ -76,10 +77,10 @@ pub(super) fn fill(world: &World<'_>, options: &Options) -> Result<Filled> {
     for offset in (PAGE..JOBS).step_by(PAGE) {
         client.leads(LISTED, offset)?;
     }
-    if has_bids {
+    if is_spread {
         let leads = match world.database {
-            Database::Sqlite(_) => 600,
-            Database::Postgres(_) => 1800,
+            Database::Sqlite(_) => 900,
+            Database::Postgres(_) => 3200,
         };
         let mut of_each = Vec::with_capacity(ORGANIZATIONS);
         for number in 0..ORGANIZATIONS {
@@ -106,12 +107,25 @@ pub(super) fn fill(world: &World<'_>, options: &Options) -> Result<Filled> {
     Ok(filled)
 }
 
-fn document(is_hot: bool, has_bids: bool) -> Value {
+/// Another program, or another database for the same one, filled as a part needs it, and vacuumed like the first.
+pub(super) fn filled_world<'s>(
+    program: &Program,
+    server: &'s PostgresServer,
+    part: Part,
+    options: &Options,
+) -> Result<(World<'s>, Filled)> {
+    let world = World::new(program, Some(server))?;
+    let filled = fill(&world, &options.for_part(part))?;
+    world.database.execute("VACUUM ANALYZE")?;
+    Ok((world, filled))
+}
+
+fn document(is_hot: bool, is_spread: bool) -> Value {
     let with_all = |campaign: String| (campaign, Some(json!({})));
     let hot = pools(if is_hot { HOT_CAMPAIGNS } else { 0 });
     let campaigns = std::iter::once(LISTED.to_owned()).chain(hot);
     let mut organizations = vec![bidding_organization(ORGANIZATION, KEY, campaigns.map(with_all))];
-    for number in 0..if has_bids { ORGANIZATIONS } else { 0 } {
+    for number in 0..if is_spread { ORGANIZATIONS } else { 0 } {
         let campaigns = [OVER_HTTP, BY_SQL].map(|campaign| with_all(campaign.to_owned()));
         let id = format!("spread_{number:02}");
         organizations.push(bidding_organization(&id, &key(number), campaigns.into_iter()));

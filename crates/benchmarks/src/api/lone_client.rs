@@ -1,19 +1,18 @@
 //! One client that waits for each answer to its bids. It is compared with the same client of a program that decides on each
 //! bid by itself, and with one client of the database.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Result;
 
 use super::contest::{Contender, Goals, hold};
-use super::fill::fill;
+use super::fill::filled_world;
 use super::load::Requests;
 use super::operations::{SERVICE, contender};
 use super::options::{Options, Part};
 use super::pgbench::PgbenchContender;
 use super::statements;
-use crate::postgres::{PostgresDatabase, PostgresServer};
+use crate::postgres::PostgresDatabase;
 use crate::program::{Program, Service};
 use crate::report::{Report, progress};
 use crate::world::World;
@@ -32,8 +31,17 @@ pub(super) fn measure(
     let before = options
         .before
         .as_deref()
-        .map(|program| filled(program, database.server, options))
+        .map(|program| {
+            progress("filling the other program's database");
+            filled_world(
+                &Program::find(Some(program))?,
+                database.server,
+                Part::Lone,
+                options,
+            )
+        })
         .transpose()?;
+    let before = before.map(|(world, filled)| (world, Requests::each(filled.spread)));
     let services = [
         Some((SERVICE, world, spread)),
         before
@@ -60,16 +68,4 @@ pub(super) fn measure(
         report,
     )?;
     running.into_iter().try_for_each(Service::stop)
-}
-
-/// Another program with a database of its own, and bids for it.
-fn filled<'s>(
-    program: &Path,
-    server: &'s PostgresServer,
-    options: &Options,
-) -> Result<(World<'s>, Arc<Requests>)> {
-    progress("filling the other program's database");
-    let world = World::new(&Program::find(Some(program))?, Some(server))?;
-    let filled = fill(&world, &options.for_part(Part::Lone))?;
-    Ok((world, Requests::each(filled.spread)))
 }

@@ -70,7 +70,7 @@ pub(super) fn measure(
         one_hot_organization(world, &spread, [&hot, &bystander], options, report)?;
     }
     if options.asks_for(Part::Held) {
-        held_snapshot::measure(world, database, &hot, options, report)?;
+        held_snapshot::measure(database.server, options, report)?;
     }
     if options.asks_for(Part::Lone) {
         lone_client::measure(world, database, Arc::clone(&spread), options, report)?;

@@ -17,7 +17,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = value_parser!(u16).range(1..))]
     seconds: u16,
     /// Rounds of each contender; the median counts.
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = value_parser!(u16).range(1..))]
     pub(super) rounds: u16,
     /// Connections of the load generator and of pgbench.
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = value_parser!(u16).range(2..))]

@@ -116,7 +116,11 @@ impl Entity for (ApiKeyRecord, ApiKeyHash) {
         let key = entry.fields.field("key", Null::Allowed, values::api_key);
         let Target { owner, id } = entry.target.take()?;
         let hash = match (key, entry.current.known()) {
-            (Field::Given(key), _) => key.hash(),
+            (Field::Given(key), before) => {
+                let hash = key.hash();
+                planner.repeats_access |= before.is_some_and(|(_, before)| *before == hash);
+                hash
+            }
             (_, Some((_, hash))) => hash.clone(),
             (Field::Faulty, None) => return None,
             (Field::Absent | Field::Null, None) => {

@@ -100,6 +100,8 @@ impl Planner<'_> {
                 name,
                 subscription,
             });
+        } else {
+            self.repeats_access |= !after.1.is_active();
         }
     }
 

@@ -23,6 +23,9 @@ pub(crate) struct Plan {
     pub(crate) changes: Vec<ProvisioningChange>,
     /// Shown after the changes are committed.
     pub(crate) report: ProvisioningReport,
+    /// Whether access has ended already as the file says, or a key is the one that it gives: another command may have made it
+    /// so a moment ago.
+    pub(crate) repeats_access: bool,
 }
 
 /// What the store knows of the keys and the organizations in a file, and what it cannot read.
@@ -53,6 +56,7 @@ pub(crate) fn plan(
     let mut planner = Planner {
         provided,
         report: ProvisioningReport::default(),
+        repeats_access: false,
         removals: Vec::new(),
         puts: Vec::new(),
         key_owners: HashMap::new(),
@@ -122,6 +126,7 @@ pub(crate) fn plan(
     Ok(Plan {
         changes,
         report: planner.report,
+        repeats_access: planner.repeats_access,
     })
 }
 

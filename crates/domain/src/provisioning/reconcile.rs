@@ -235,6 +235,8 @@ pub(super) type KeyOwners = HashMap<ApiKeyHash, (OrganizationId, Option<ApiKeyId
 pub(super) struct Planner<'a> {
     pub(super) provided: &'a Provided<'a>,
     pub(super) report: ProvisioningReport,
+    /// See [`Plan::repeats_access`](super::plan::Plan::repeats_access).
+    pub(super) repeats_access: bool,
     /// Committed first, so that an id that becomes free can be used.
     pub(super) removals: Vec<ProvisioningChange>,
     pub(super) puts: Vec<ProvisioningChange>,

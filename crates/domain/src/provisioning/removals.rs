@@ -21,6 +21,7 @@ impl Planner<'_> {
             && !self.is_unreadable(owner, EntityKind::Organization, id.as_str())
         {
             self.report.unchanged += 1;
+            self.repeats_access = true;
             return;
         }
         let removed = std::mem::take(state);
@@ -91,7 +92,10 @@ impl Planner<'_> {
                     self.report.removed.push(removed);
                     self.removals.extend(T::remove(owner, id));
                 }
-                _ => self.report.unchanged += 1,
+                _ => {
+                    self.report.unchanged += 1;
+                    self.repeats_access |= T::KIND == EntityKind::ApiKey;
+                }
             }
         }
     }

@@ -107,7 +107,7 @@ impl ApplyProvisioning {
             match self.store.commit(snapshot.revision, &plan.changes, now).await? {
                 CommitProvisioning::Committed => {
                     self.signal.wake(WorkKind::Backfills);
-                    if end_leases(&snapshot, &plan.changes) {
+                    if plan.repeats_access || end_leases(&snapshot, &plan.changes) {
                         leases_end(&*self.pause).await;
                     }
                     return Ok(plan.report);

@@ -102,6 +102,33 @@ async fn what_arrives_at_the_same_time_is_carried_out_together_in_groups_of_a_bo
     );
 }
 
+#[tokio::test]
+async fn more_commands_than_may_wait_are_refused_until_some_are_carried_out() {
+    let (lanes, by) = (Lanes::new(1), Sizes::new());
+    let calls: Vec<(u64, u32)> = (0..MOST_WAITING).map(|_| (7, LOCKED)).collect();
+    let waiting = tokio::spawn({
+        let (lanes, by) = (lanes.clone(), by.clone());
+        async move { all(&lanes, &by, &calls).await }
+    });
+    while lanes.places.available_permits() > 0 {
+        tokio::task::yield_now().await;
+    }
+    let refused = all(&lanes, &by, &[(7, 1), (8, 2)]).await;
+    assert!(
+        refused
+            .iter()
+            .all(|answer| matches!(answer, Err(StoreError::Unavailable(_)))),
+        "{refused:?}"
+    );
+    by.unlocked.add_permits(MOST_WAITING);
+    assert!(
+        waiting.await.unwrap().iter().all(Result::is_ok),
+        "none of them is lost"
+    );
+    assert_eq!(all(&lanes, &by, &[(7, 1)]).await, [Ok(1)]);
+    assert_eq!(by.done().len(), MOST_WAITING + 1);
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_comes_within_the_pause_joins_the_group_and_a_full_group_does_not_wait() {
     let (lanes, by) = (Lanes::gathering(1, Duration::from_secs(5)), Sizes::new());

@@ -30,8 +30,8 @@ macro_rules! matching {
 #[async_trait]
 impl ActivityStore for Store {
     async fn record(&self, activity: &Activity) -> Result<(), StoreError> {
-        let activity = activity.clone();
-        self.write(async move |conn: &mut Conn| {
+        let (activity, of) = (activity.clone(), activity.organization_id.clone());
+        self.write_for(&of, async move |conn: &mut Conn| {
             // Until this transaction ends the organization is not removed.
             let organization = organizations::table
                 .find(activity.organization_id.as_str())

@@ -138,6 +138,12 @@ async fn other_organizations_are_served_while_commands_of_one_wait_for_its_rows(
             let added = upload(&world, &lead).await;
             added.is_ok_and(|added| matches!(added, AddAttachments::Added(_)))
         }));
+        // What is refused is recorded, too.
+        let entry = activity(&hot.organization, ActivityKind::Bid, "refused", at(200));
+        let activities = hot.stores.activities.clone();
+        waiting.push(tokio::spawn(
+            async move { activities.record(&entry).await.is_ok() },
+        ));
     }
     until_some_wait(&bed, 4).await;
     for (lead, bystander) in &bystanders {
@@ -189,15 +195,18 @@ async fn workers_have_connections_while_all_those_of_requests_wait() {
         .map(|load| (load.kind, load.connections))
         .collect();
     assert_eq!(kinds, [("requests", 3), ("workers", 3)]);
-    let world = World::new(stores(&database)).await;
+    let mut worlds = Vec::new();
+    for id in ["org_1", "org_2", "org_3"] {
+        let of = organization(id).campaign(campaign("camp"));
+        worlds.push(World::bare(stores(&database), of).await);
+    }
     let locked = holding(&bed, "LOCK TABLE activities").await;
-    let recording: Vec<_> = (0..3)
-        .map(|_| {
-            let entry = activity(&world.organization, ActivityKind::Bid, "refused", at(0));
-            let activities = world.stores.activities.clone();
-            tokio::spawn(async move { activities.record(&entry).await })
-        })
-        .collect();
+    let record = |world: &World| {
+        let entry = activity(&world.organization, ActivityKind::Bid, "refused", at(0));
+        let activities = world.stores.activities.clone();
+        tokio::spawn(async move { activities.record(&entry).await })
+    };
+    let recording: Vec<_> = worlds.iter().map(record).collect();
     until_some_wait(&bed, 3).await;
     let workers = stores(&database.for_workers());
     assert!(quickly(workers.jobs.feed_position()).await.is_ok());

@@ -315,6 +315,38 @@ fn what_ends_access_is_reported_when_no_key_is_accepted_any_more() {
 }
 
 #[test]
+fn an_end_of_access_that_another_command_made_is_waited_for_beside_other_changes() {
+    let setting = Setting::new();
+    let files = Files::with(&[]);
+    let mut file = file(&json!([]));
+    let other = json!({"id": "p", "name": "P", "apiKeys": []});
+    file["organizations"].as_array_mut().unwrap().push(other);
+    let mut names = 0;
+    let mut waited_with = |path: &str, value: Value| {
+        *file.pointer_mut(path).unwrap() = value;
+        setting.apply(&file, &files).unwrap();
+        names += 1;
+        file["organizations"][0]["name"] = json!(format!("Name {names}"));
+        let before = setting.pauses.0.load(Ordering::SeqCst);
+        let report = setting.apply(&file, &files).unwrap();
+        assert_eq!(report.changed.len(), 1, "{report:?}");
+        setting.pauses.0.load(Ordering::SeqCst) - before
+    };
+    let keys = "/organizations/0/apiKeys";
+    let key = |random| json!([{"id": "k", "key": ApiKey::from_random([random; 32]).expose()}]);
+    assert_eq!(waited_with(keys, json!([{"id": "k"}])), 0);
+    assert_eq!(
+        waited_with(keys, key(7)),
+        1,
+        "it may have just replaced another one"
+    );
+    assert_eq!(waited_with(keys, json!([{"id": "k", "state": "absent"}])), 1);
+    assert_eq!(waited_with(keys, json!([])), 0);
+    let removed = json!({"id": "p", "state": "absent"});
+    assert_eq!(waited_with("/organizations/1", removed), 1);
+}
+
+#[test]
 fn changed_content_changes_the_campaign() {
     let setting = Setting::new();
     let file = file(&json!([attachment("a.txt", "a")]));
