@@ -42,8 +42,9 @@ use writer::Writer;
 /// Jobs of a page: with ten matches each that active campaigns act on, recording one takes some 20 ms, for which other
 /// commands wait.
 const PAGE_SIZE: u32 = 32;
-/// How many bytes of fresh counts one transaction gathers: those of some 20,000. All other writes wait for it.
-const GATHERED_AT_ONCE: i64 = 1_200_000;
+/// How many bytes of fresh counts one transaction gathers: those of some 7,000. All other writes wait for it, and an idle
+/// service keeps the memory that it took.
+const GATHERED_AT_ONCE: i64 = 400_000;
 /// How many bytes of fresh counts one transaction adds up that were not gathered: those of some 5,000.
 const ADDED_UP_AT_ONCE: i64 = 300_000;
 

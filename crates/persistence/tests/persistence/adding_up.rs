@@ -74,10 +74,13 @@ async fn long_rows_are_gathered_in_several_passes(bed: TestDatabase) -> TestData
 }
 
 async fn many_rows_are_gathered_in_several_passes(bed: TestDatabase) -> TestDatabase {
-    insert(&bed, &vec![list(1); 20_500]).await;
+    // They are too short for their bytes to matter.
+    let mut rows = vec![list(0); 20_499];
+    rows.push(list(1));
+    insert(&bed, &rows).await;
     assert_eq!(left_after_each(&bed).await, [500, 0]);
     bed.database.statistics().add_all_up().await.unwrap();
-    assert_eq!(bed.number(COUNTED).await, 20_500);
+    assert_eq!(bed.number(COUNTED).await, 1);
     bed
 }
 
