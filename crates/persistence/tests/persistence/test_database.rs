@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use bidloop_persistence::{Database, DatabaseSettings};
-use diesel::connection::{Connection as _, SimpleConnection as _};
+use diesel::connection::{Connection as _, InstrumentationEvent, SimpleConnection as _};
 use diesel::dsl::sql;
 use diesel::sql_types::BigInt;
 use diesel::{RunQueryDsl as _, SqliteConnection};
@@ -179,6 +179,8 @@ impl TestDatabase {
         match &self.place {
             Place::Sqlite { folder } => {
                 let mut conn = SqliteConnection::establish(file(folder.path()).to_str().unwrap()).unwrap();
+                // The watch of prepared statements is of the stores' connections.
+                conn.set_instrumentation(|_: InstrumentationEvent<'_>| {});
                 conn.batch_execute("PRAGMA busy_timeout = 5000").unwrap();
                 diesel::select(sql::<BigInt>(&format!("({query})")))
                     .get_result(&mut conn)
