@@ -67,7 +67,8 @@ pub(crate) enum Locks {
 /// What commands of one kind wait in.
 pub(crate) struct Lanes<G: Grouped> {
     waiting: Arc<Mutex<Waiting<G>>>,
-    places: Arc<Semaphore>,
+    /// Of commands that wait or are carried out.
+    permits: Arc<Semaphore>,
     patience: Patience,
 }
 
@@ -108,7 +109,7 @@ struct Call<G: Grouped> {
     key: u64,
     command: Arc<G::Command>,
     answer: oneshot::Sender<Result<G::Answer, StoreError>>,
-    _place: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -121,7 +122,7 @@ impl<G: Grouped> Clone for Lanes<G> {
     fn clone(&self) -> Self {
         Self {
             waiting: Arc::clone(&self.waiting),
-            places: Arc::clone(&self.places),
+            permits: Arc::clone(&self.permits),
             patience: self.patience,
         }
     }
@@ -175,7 +176,7 @@ impl<G: Grouped> Lanes<G> {
                 shared: (0..count.max(1)).map(lane).collect(),
                 apart: HashMap::new(),
             })),
-            places: Arc::new(Semaphore::new(MOST_WAITING)),
+            permits: Arc::new(Semaphore::new(MOST_WAITING)),
             patience,
         }
     }
@@ -191,14 +192,15 @@ impl<G: Grouped> Lanes<G> {
         key: u64,
         command: Arc<G::Command>,
     ) -> Result<G::Answer, StoreError> {
-        let place = Arc::clone(&self.places).try_acquire_owned();
-        let place = place.map_err(|_| StoreError::Unavailable("too many commands are waiting".to_owned()))?;
+        let permit = Arc::clone(&self.permits).try_acquire_owned();
+        let permit =
+            permit.map_err(|_| StoreError::Unavailable("too many commands are waiting".to_owned()))?;
         let (answer, answered) = oneshot::channel();
         let call = Call {
             key,
             command,
             answer,
-            _place: place,
+            _permit: permit,
         };
         let unled = self.locked().put(call);
         if let Some(place) = unled {

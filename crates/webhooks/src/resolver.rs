@@ -258,35 +258,48 @@ mod tests {
         slow: 2,
     };
 
-    fn black_holes() -> Vec<String> {
-        (0..10)
-            .map(|number| format!("black-hole-{number}.test"))
-            .collect()
+    /// Look-ups of which those of some names wait at a gate, with the count of these.
+    struct BlackHoles(Gate, AtomicUsize);
+
+    impl BlackHoles {
+        const fn new() -> Self {
+            Self(Gate::closed(), AtomicUsize::new(0))
+        }
+
+        fn names() -> Vec<String> {
+            (0..10)
+                .map(|number| format!("black-hole-{number}.test"))
+                .collect()
+        }
+
+        fn look_up(&self, name: &str) -> Vec<IpAddr> {
+            if name.starts_with("black-hole") {
+                self.1.fetch_add(1, Ordering::SeqCst);
+                self.0.pass();
+            }
+            HOME.to_vec()
+        }
+
+        fn started(&self) -> usize {
+            self.1.load(Ordering::SeqCst)
+        }
     }
 
     #[tokio::test]
     async fn names_that_were_never_looked_up_leave_threads_to_those_that_answered() {
-        static STARTED: AtomicUsize = AtomicUsize::new(0);
-        static GATE: Gate = Gate::closed();
-        let look_up: LookUp = |name| {
-            if name.starts_with("black-hole") {
-                STARTED.fetch_add(1, Ordering::SeqCst);
-                GATE.pass();
-            }
-            Ok(HOME.to_vec())
-        };
-        let resolver = Resolver::with(look_up, FEW_THREADS);
+        static LOOK_UPS: BlackHoles = BlackHoles::new();
+        let resolver = Resolver::with(|name| Ok(LOOK_UPS.look_up(name)), FEW_THREADS);
         assert_eq!(resolver.resolve("good.test").await.unwrap(), HOME);
-        let waiting: Vec<_> = black_holes()
+        let waiting: Vec<_> = BlackHoles::names()
             .iter()
             .map(|name| resolver.join_or_begin(name))
             .collect();
-        while STARTED.load(Ordering::SeqCst) < FEW_THREADS.unknown {
+        while LOOK_UPS.started() < FEW_THREADS.unknown {
             tokio::task::yield_now().await;
         }
         assert_eq!(resolver.resolve("good.test").await.unwrap(), HOME);
-        assert_eq!(STARTED.load(Ordering::SeqCst), FEW_THREADS.unknown);
-        GATE.open();
+        assert_eq!(LOOK_UPS.started(), FEW_THREADS.unknown);
+        LOOK_UPS.0.open();
         for mut answer in waiting {
             answer.wait_for(Option::is_some).await.unwrap();
         }
@@ -305,32 +318,24 @@ mod tests {
 
     #[tokio::test]
     async fn slow_names_leave_threads_to_others_and_one_that_no_one_waits_for_is_not_looked_up() {
-        static STARTED: AtomicUsize = AtomicUsize::new(0);
-        static GATE: Gate = Gate::closed();
-        let look_up: LookUp = |name| {
-            if name.starts_with("black-hole") {
-                STARTED.fetch_add(1, Ordering::SeqCst);
-                GATE.pass();
-            }
-            Ok(HOME.to_vec())
-        };
-        let resolver = Resolver::with(look_up, FEW_THREADS);
-        let names = black_holes();
+        static LOOK_UPS: BlackHoles = BlackHoles::new();
+        let resolver = Resolver::with(|name| Ok(LOOK_UPS.look_up(name)), FEW_THREADS);
+        let names = BlackHoles::names();
         resolver.shared.names().slow.extend(names.iter().cloned());
         let mut waiting: Vec<_> = names.iter().map(|name| resolver.join_or_begin(name)).collect();
-        while STARTED.load(Ordering::SeqCst) < 2 {
+        while LOOK_UPS.started() < 2 {
             tokio::task::yield_now().await;
         }
         // All black holes have asked; two hold their threads, and a name that answers finds one.
         assert_eq!(resolver.resolve("good.test").await.unwrap(), HOME);
-        assert_eq!(STARTED.load(Ordering::SeqCst), 2);
+        assert_eq!(LOOK_UPS.started(), 2);
         // The others have timed out meanwhile.
         waiting.clear();
-        GATE.open();
+        LOOK_UPS.0.open();
         while !resolver.shared.names().running.is_empty() {
             tokio::task::yield_now().await;
         }
-        assert_eq!(STARTED.load(Ordering::SeqCst), 2, "no one waited for them");
+        assert_eq!(LOOK_UPS.started(), 2, "no one waited for them");
     }
 
     #[tokio::test]

@@ -110,7 +110,7 @@ async fn more_commands_than_may_wait_are_refused_until_some_are_carried_out() {
         let (lanes, by) = (lanes.clone(), by.clone());
         async move { all(&lanes, &by, &calls).await }
     });
-    while lanes.places.available_permits() > 0 {
+    while lanes.permits.available_permits() > 0 {
         tokio::task::yield_now().await;
     }
     let refused = all(&lanes, &by, &[(7, 1), (8, 2)]).await;
