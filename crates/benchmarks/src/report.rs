@@ -170,6 +170,21 @@ pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     }
 }
 
+/// The median of the ratios of what was measured in turns. A machine's speed may change from one turn to the next, and the
+/// two of a ratio are of one turn.
+pub(crate) fn median_ratio<'m, M: 'm>(
+    ours: impl IntoIterator<Item = &'m M>,
+    theirs: impl IntoIterator<Item = &'m M>,
+    figure: impl Fn(&M) -> f64,
+) -> f64 {
+    let turns = ours.into_iter().zip(theirs);
+    median(
+        turns
+            .map(|(ours, theirs)| figure(ours) / figure(theirs))
+            .collect(),
+    )
+}
+
 /// Three significant digits, or all before the point.
 fn number(value: f64) -> String {
     let digits = match value.abs() {

@@ -3,23 +3,27 @@
 //! The rows of what a queue has worked off stay in its index as long as any transaction may see them, and each look from the
 //! queue's start reads them again. So a look begins where the last one found the first row, as long as looks from the start
 //! take too much of the time. Those find what was stored late, by a slow transaction or a clock that is behind: after some two
-//! seconds.
+//! seconds, or a minute where [nobody waits](LowWater::patient) for it; later only if a look from the start takes long itself.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Looks from the start take at most one part in this many of the time.
-const SHARE_OF_TIME: u32 = 32;
-/// Looks from the start are never further apart, however long one takes.
-const LONGEST: Duration = Duration::from_secs(2);
+/// However much late rows matter, looks from the start take at most one part in this many of the time.
+const MOST_OF_TIME: u32 = 8;
 /// A look from the start that took longer is dear.
 const DEAR: Duration = Duration::from_millis(5);
 /// By how much a row that is stored later may be in front of the first row: milliseconds, or numbers.
 const SLACK: i64 = 20;
 
 /// The mark of one queue, in the values by which the queue is ordered: UNIX milliseconds, or ascending numbers.
-#[derive(Debug, Default)]
-pub(crate) struct LowWater(Mutex<State>);
+#[derive(Debug)]
+pub(crate) struct LowWater {
+    state: Mutex<State>,
+    /// Looks from the start take one part in this many of the time,
+    share_of_time: u32,
+    /// or more, so that they are no further apart than this.
+    longest: Duration,
+}
 
 #[derive(Debug, Default)]
 struct State {
@@ -28,12 +32,31 @@ struct State {
     from_start: Option<(Instant, Duration)>,
 }
 
+impl Default for LowWater {
+    fn default() -> Self {
+        Self {
+            state: Mutex::default(),
+            share_of_time: 32,
+            longest: Duration::from_secs(2),
+        }
+    }
+}
+
 impl LowWater {
     /// The start of every queue.
     pub(crate) const START: i64 = i64::MIN;
 
+    /// The mark of a queue in which nobody waits for what was stored late.
+    pub(crate) fn patient() -> Self {
+        Self {
+            state: Mutex::default(),
+            share_of_time: 256,
+            longest: Duration::from_secs(60),
+        }
+    }
+
     fn locked(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// From where on a look finds a row, and one that is stored a little later in front of it.
@@ -54,9 +77,14 @@ impl LowWater {
     /// From where on the next look searches.
     pub(crate) fn from(&self) -> i64 {
         let state = self.locked();
+        let apart = |took: Duration| {
+            (took * self.share_of_time)
+                .min(self.longest)
+                .max(took * MOST_OF_TIME)
+        };
         let is_recent = state
             .from_start
-            .is_some_and(|(at, took)| at.elapsed() < (took * SHARE_OF_TIME).min(LONGEST));
+            .is_some_and(|(at, took)| at.elapsed() < apart(took));
         state.mark.filter(|_| is_recent).unwrap_or(Self::START)
     }
 
@@ -114,18 +142,31 @@ mod tests {
         assert_eq!(low.from(), 19_980);
     }
 
-    #[test]
-    fn however_long_a_look_took_the_start_is_looked_at_again_soon() {
-        let low = LowWater::default();
+    /// Whether a look begins at the start when one that took `took` ended `ago`.
+    fn begins_at_the_start(low: &LowWater, took: Duration, ago: Duration) -> bool {
         low.note(LowWater::START, a_second_ago(), Some(50_000));
-        let from_start = |low: &LowWater, ago| {
-            let at = Instant::now().checked_sub(ago).unwrap();
-            low.locked().from_start = Some((at, Duration::from_secs(60)));
-        };
-        from_start(&low, LONGEST / 2);
-        assert_eq!(low.from(), 49_980);
-        from_start(&low, LONGEST);
-        assert_eq!(low.from(), LowWater::START);
+        let at = Instant::now().checked_sub(ago).unwrap();
+        low.locked().from_start = Some((at, took));
+        low.from() == LowWater::START
+    }
+
+    #[test]
+    fn the_start_is_looked_at_again_soon_and_later_where_nobody_waits_for_that() {
+        let took = Duration::from_millis(200);
+        let (soon, late) = (Duration::from_secs(2), Duration::from_secs(60));
+        for (low, longest) in [(LowWater::default(), soon), (LowWater::patient(), late)] {
+            assert!(!begins_at_the_start(&low, took, longest / 2));
+            assert!(begins_at_the_start(&low, took, longest), "{low:?}");
+        }
+    }
+
+    #[test]
+    fn looks_from_the_start_take_an_eighth_of_the_time_at_most() {
+        let took = Duration::from_secs(10);
+        for low in [LowWater::default(), LowWater::patient()] {
+            assert!(!begins_at_the_start(&low, took, took * 7));
+            assert!(begins_at_the_start(&low, took, took * 8), "{low:?}");
+        }
     }
 
     #[test]

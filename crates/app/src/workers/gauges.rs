@@ -12,8 +12,8 @@ use crate::service::Service;
 const PAUSE: Duration = Duration::from_secs(5);
 /// The least time between two looks at the state of the installation, which read all organizations.
 const STATE_PAUSE: Duration = Duration::from_secs(15);
-/// A look takes one part in so many of the time.
-const STATE_SHARE: u32 = 50;
+/// A look takes one part in so many of the time at most. Queues are counted by indexes which may hold much that was worked off.
+const SHARE: u32 = 50;
 /// How long workers pass over rows that they could not read. Then they try again: `apply` or an operator may have mended
 /// them.
 const UNREADABLE_ROUND: Duration = Duration::from_secs(60);
@@ -22,9 +22,12 @@ pub(super) async fn run(service: Arc<Service>, workers: Workers) {
     let never_woken = Notify::new();
     let mut pauses = Pauses::new(&workers, "gauges", &never_woken, PAUSE);
     let mut round_began = Instant::now();
-    let mut state_due = round_began;
+    let mut due = Due {
+        queues: round_began,
+        state: round_began,
+    };
     while pauses
-        .after(measure(&service, &mut state_due).await.map(|()| false))
+        .after(measure(&service, &mut due).await.map(|()| false))
         .await
     {
         if round_began.elapsed() >= UNREADABLE_ROUND {
@@ -37,26 +40,29 @@ pub(super) async fn run(service: Arc<Service>, workers: Workers) {
     }
 }
 
-async fn measure(service: &Service, state_due: &mut Instant) -> Result<(), StoreError> {
+/// When what takes long is looked at next.
+struct Due {
+    queues: Instant,
+    state: Instant,
+}
+
+async fn measure(service: &Service, due: &mut Due) -> Result<(), StoreError> {
     service.authenticate.flush_uses().await?;
-    let stores = &service.worker_stores;
-    service
-        .metrics
-        .queue_depth("deliveries", stores.deliveries.pending_count().await?);
-    service
-        .metrics
-        .queue_depth("submissions", stores.submissions.queued_count().await?);
-    service
-        .metrics
-        .queue_depth("automatic_bids", stores.automatic_bids.automatic_count().await?);
-    service
-        .metrics
-        .queue_depth("backfills", stores.matches.due_count().await?);
-    if *state_due <= Instant::now() {
-        let (now, began) = (service.clock.now(), Instant::now());
+    let (stores, metrics) = (&service.worker_stores, &service.metrics);
+    let began = Instant::now();
+    if due.queues <= began {
+        metrics.queue_depth("deliveries", stores.deliveries.pending_count().await?);
+        metrics.queue_depth("submissions", stores.submissions.queued_count().await?);
+        metrics.queue_depth("automatic_bids", stores.automatic_bids.automatic_count().await?);
+        metrics.queue_depth("backfills", stores.matches.due_count().await?);
+        due.queues = Instant::now() + began.elapsed() * SHARE;
+    }
+    let began = Instant::now();
+    if due.state <= began {
+        let now = service.clock.now();
         let state = stores.overview.installation_state(now).await?;
-        service.metrics.installation_state(&state, now);
-        *state_due = Instant::now() + STATE_PAUSE.max(began.elapsed() * STATE_SHARE);
+        metrics.installation_state(&state, now);
+        due.state = Instant::now() + STATE_PAUSE.max(began.elapsed() * SHARE);
     }
     Ok(())
 }

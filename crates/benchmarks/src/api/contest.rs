@@ -1,4 +1,5 @@
-//! Contenders measured against each other: alternating rounds, each after a warm-up, and the median of the rounds.
+//! Contenders measured against each other: alternating rounds, each after a warm-up. A figure is the median of the rounds, a
+//! ratio the median of their ratios.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +7,7 @@ use anyhow::{Result, ensure};
 
 use super::options::Options;
 use crate::process::Cpu;
-use crate::report::{Report, Row, median};
+use crate::report::{Report, Row, median, median_ratio};
 
 /// A contender, which does the same work again and again.
 pub(super) trait Contender {
@@ -115,27 +116,31 @@ pub(super) fn hold(
             figures.push(round(&mut **contender, options.round())?);
         }
     }
-    let names = contenders.iter().map(|contender| contender.name());
-    let medians: Vec<(&str, Figures)> = names.zip(rounds.iter().map(|rounds| medians(rounds))).collect();
-    for (name, figures) in &medians {
+    for (contender, rounds) in contenders.iter().zip(&rounds) {
+        let figures = medians(rounds);
         report.add(
-            Row::new(format!("{measure}: {name}"), figures.per_second, "/s")
-                .with("p50 ms", figures.p50_ms)
-                .with("p99 ms", figures.p99_ms)
-                .with("server CPU µs", figures.cpu.server)
-                .with("database CPU µs", figures.cpu.database),
+            Row::new(
+                format!("{measure}: {}", contender.name()),
+                figures.per_second,
+                "/s",
+            )
+            .with("p50 ms", figures.p50_ms)
+            .with("p99 ms", figures.p99_ms)
+            .with("server CPU µs", figures.cpu.server)
+            .with("database CPU µs", figures.cpu.database),
         );
     }
-    let [(first, ours), others @ ..] = medians.as_slice() else {
+    let ([first, others @ ..], [ours, theirs @ ..]) = (&*contenders, rounds.as_slice()) else {
         return Ok(());
     };
-    for (place, (name, other)) in others.iter().enumerate() {
+    for (place, (other, theirs)) in others.iter().zip(theirs).enumerate() {
         let goals = if place == 0 { goals } else { Goals::default() };
-        let cpu = ours.whole_cpu().zip(other.whole_cpu());
-        let cpu = cpu.map(|(ours, other)| ours / other);
-        let p50 = ours.p50_ms / other.p50_ms;
-        let name = format!("{measure}: {first} / {name}");
-        let throughput = Row::new(name.clone(), ours.per_second / other.per_second, "× throughput");
+        let ratio = |figure: fn(&Figures) -> f64| median_ratio(ours, theirs, figure);
+        let cpu = Some(ratio(|round| round.whole_cpu().unwrap_or(f64::NAN))).filter(|cpu| !cpu.is_nan());
+        let p50 = ratio(|round| round.p50_ms);
+        let per_second = ratio(|round| round.per_second);
+        let name = format!("{measure}: {} / {}", first.name(), other.name());
+        let throughput = Row::new(name.clone(), per_second, "× throughput");
         let throughput = throughput.with("× CPU", cpu).with("× p50", p50);
         report.add(match goals.throughput {
             Some(goal) => throughput.at_least(goal),

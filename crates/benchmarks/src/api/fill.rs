@@ -80,7 +80,7 @@ pub(super) fn fill(world: &World<'_>, options: &Options) -> Result<Filled> {
     if is_spread {
         let leads = match world.database {
             Database::Sqlite(_) => 900,
-            Database::Postgres(_) => 3200,
+            Database::Postgres(_) => JOBS,
         };
         let mut of_each = Vec::with_capacity(ORGANIZATIONS);
         for number in 0..ORGANIZATIONS {

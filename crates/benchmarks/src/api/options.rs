@@ -70,6 +70,14 @@ impl Options {
         self.only.is_empty() || self.only.contains(&part)
     }
 
+    /// The same with twice as many rounds.
+    pub(super) fn with_more_rounds(&self) -> Self {
+        Self {
+            rounds: self.rounds.saturating_mul(2),
+            ..self.clone()
+        }
+    }
+
     /// The same for one part alone.
     pub(super) fn for_part(&self, part: Part) -> Self {
         Self {

@@ -22,7 +22,7 @@ use self::worked_off::WorkedOff;
 use crate::database::Database;
 use crate::postgres::{PostgresDatabase, PostgresServer};
 use crate::program::Program;
-use crate::report::{Report, Row, median, progress};
+use crate::report::{Report, Row, median_ratio, progress};
 use crate::world::{Databases, World, on_databases};
 
 /// Deliveries on SQLite, where they are only shown.
@@ -198,12 +198,9 @@ fn beside_others<'s>(
         let ratio = format!("{name}: ratio to it");
         match runs.into_iter().collect::<Result<Vec<_>>>() {
             Ok(runs) => {
-                let ratios = ours
-                    .iter()
-                    .zip(&runs)
-                    .map(|(ours, peer)| ours.rate() / peer.rate());
+                let times = median_ratio(&ours, &runs, WorkedOff::rate);
                 report.add(WorkedOff::median(&runs).row(name));
-                report.add(Row::new(ratio, median(ratios.collect()), "×").at_least(peer.goal));
+                report.add(Row::new(ratio, times, "×").at_least(peer.goal));
             }
             Err(error) => report.add(Row::failed(ratio, format!("not measured: {error:#}"))),
         }
