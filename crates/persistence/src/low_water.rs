@@ -49,9 +49,9 @@ impl LowWater {
     /// The mark of a queue in which nobody waits for what was stored late.
     pub(crate) fn patient() -> Self {
         Self {
-            state: Mutex::default(),
             share_of_time: 256,
             longest: Duration::from_secs(60),
+            ..Self::default()
         }
     }
 
@@ -77,14 +77,10 @@ impl LowWater {
     /// From where on the next look searches.
     pub(crate) fn from(&self) -> i64 {
         let state = self.locked();
-        let apart = |took: Duration| {
-            (took * self.share_of_time)
-                .min(self.longest)
-                .max(took * MOST_OF_TIME)
-        };
-        let is_recent = state
-            .from_start
-            .is_some_and(|(at, took)| at.elapsed() < apart(took));
+        let is_recent = state.from_start.is_some_and(|(at, took)| {
+            let apart = (took * self.share_of_time).min(self.longest);
+            at.elapsed() < apart.max(took * MOST_OF_TIME)
+        });
         state.mark.filter(|_| is_recent).unwrap_or(Self::START)
     }
 

@@ -23,8 +23,8 @@ use crate::world::World;
 /// Connections to the server: as many as Bidloop would have without a pooler.
 const POOL: u32 = 20;
 
-/// Measures bids that are `spread` over organizations. They differ by less than
-/// two rounds of one of them may.
+/// Measures bids that are `spread` over organizations, in more rounds than others: two rounds of one contender may differ by as
+/// much as the contenders do.
 pub(super) fn measure(
     world: &World<'_>,
     database: &PostgresDatabase<'_>,

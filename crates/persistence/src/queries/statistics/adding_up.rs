@@ -115,10 +115,10 @@ pub(super) async fn gather(conn: &mut Conn, low: &LowWater) -> Result<bool, Fail
     Ok(ids.len() < found.len() || stored(found.len()) == ROWS_AT_ONCE)
 }
 
-/// Adds a gathered row up. Returns whether there may be more.
+/// Adds a gathered row up. Returns whether there may be more. It looks from the mark on, which gathering moves.
 pub(super) async fn add_gathered_up(conn: &mut Conn, low: &LowWater) -> Result<bool, Failure> {
     let gathered: Vec<i64> = fresh_counts::table
-        .filter(fresh_counts::id.ge(low.from()))
+        .filter(fresh_counts::id.ge(low.mark().unwrap_or(LowWater::START)))
         .filter(fresh_counts::is_gathered.eq(true))
         .order(fresh_counts::id)
         .limit(2)
